@@ -16,6 +16,7 @@ from attndsl.api.backends import BACKENDS, run_checked
 from attndsl.base.disk_cache import CacheNotWritable
 from attndsl.base.errors import InternalError, OutsideError, UserError
 from attndsl.base.provenance import noted
+from attndsl.campaign.less_l2 import call_of
 from attndsl.campaign.results import (
     BEYOND_TARGET,
     MEASURED,
@@ -85,7 +86,7 @@ def run_case(
 
 
 def _run_case(case: Case, backends: Iterable[str], level: Level | None, execute: Execute | None) -> Row:
-    call = case.call()
+    call = call_of(case)
     wanted = wanted_of(case, call, level)
     results = tuple(judge(call, name, wanted, execute) for name in backends)
     extents, declared = call.extents, declared_features(call)

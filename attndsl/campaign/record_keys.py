@@ -39,7 +39,7 @@ SAMPLED = 6
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "calls": ("base/stored_order.py", "expr", "graph", "spec", "target/architecture.py"),
     "cases": ("verify/cases", "verify/data", "verify/space"),
-    "judge": ("campaign/judging.py", "verify/judge"),
+    "judge": ("campaign/judging.py", "campaign/less_l2.py", "verify/judge"),
     "reference": ("reference",),
     "launch": ("compiler/launch_scalars.py", "compiler/prepare_launch.py"),
     "tile interpreter": ("tile", "tile_interpreter"),

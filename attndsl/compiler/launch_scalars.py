@@ -24,7 +24,8 @@ def launch_scalars(call: Call, signature: KernelSignature, cores: int) -> dict[s
 
     Blocks start together, as those of a package do in batch mode.
     """
-    device = {CORES.name: cores, L2_BYTES.name: call.operator.device.l2_bytes, START_TOGETHER.name: 1}
+    held = call.operator.device.l2_bytes if call.l2_bytes is None else call.l2_bytes
+    device = {CORES.name: cores, L2_BYTES.name: held, START_TOGETHER.name: 1}
     env: dict[str, Any] = {**call.env(), **call.arrays, **device}
     for spec in call.operator.tensors:
         if spec.kind == "lengths":

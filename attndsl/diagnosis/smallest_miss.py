@@ -12,6 +12,7 @@ from typing import Any
 
 from attndsl.base.errors import InternalError, UserError
 from attndsl.campaign.judging import judge, wanted_of
+from attndsl.campaign.less_l2 import call_of
 from attndsl.campaign.results import MISS, BackendResult, Row
 from attndsl.diagnosis.first_difference import RunsKernels, first_difference
 from attndsl.diagnosis.miss import Difference, SmallestMiss
@@ -53,7 +54,7 @@ def smallest_miss(
     with single_threaded_blas():
         while search.step(same_kernel):
             pass
-        call = search.best.call()
+        call = call_of(search.best)
         difference = _difference(search, execute) if backend == "emulator" else None
         in_fp64 = _in_fp64(search) if precise and backend != "reference" else None
     extents = call.extents
@@ -74,13 +75,13 @@ def smallest_miss(
 
 def _difference(search: _Search, execute: RunsKernels | None) -> Difference | None:
     try:
-        return first_difference(search.best.call(), execute)
+        return first_difference(call_of(search.best), execute)
     except (UserError, InternalError):
         return None  # the miss is that nothing comes out: its message says what
 
 
 def _in_fp64(search: _Search) -> Precise | None:
-    call = search.best.call()
+    call = call_of(search.best)
     try:
         return run_in_fp64(call, wanted_of(search.best, call, search.level))
     except (UserError, InternalError):
@@ -136,5 +137,5 @@ class _Search:
         return result.status == MISS
 
     def _result(self, case: Case) -> BackendResult:
-        call = case.call()
+        call = call_of(case)
         return judge(call, self.backend, wanted_of(case, call, self.level), self.execute)

@@ -18,6 +18,7 @@ from attndsl import emulator
 from attndsl.base.disk_cache import content_key
 from attndsl.base.errors import UserError
 from attndsl.campaign.judging import Wanted, judge, wanted_of
+from attndsl.campaign.less_l2 import call_of
 from attndsl.campaign.results import PASS, BackendResult
 from attndsl.campaign.runner import CaseData, NotGenerated, case_data, operator_of
 from attndsl.codegen.kernel.shared_texts import SharedText, SharedTexts
@@ -291,6 +292,6 @@ class Bench:
             while len(self._golden) >= _KEPT:
                 del self._golden[next(iter(self._golden))]
             case = data.case()
-            call = case.call()
+            call = call_of(case)
             self._golden[key] = (call, wanted_of(case, call))
         return self._golden[key]

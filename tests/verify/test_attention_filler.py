@@ -362,8 +362,17 @@ def test_what_is_read_is_written_and_what_is_not_is_seen(kind: str) -> None:
         assert found.is_value[MANY + MANY.size].all() and np.isfinite(places.content[places.written]).all()
         unread |= {str(each) for each in np.unique(places.content[~places.written])}
         values = np.abs(places.content[MANY + MANY.size]).max()
-        assert values < 2**-9 if kind == "tiny" else values > 2
+        assert values < 2**-9 if kind == "tiny" else values == 2
     assert unread == {"nan", "1000.0"}
+
+
+def test_values_are_no_larger_than_leaves_their_rounding_errors_allowed() -> None:
+    """Unless they are keys, too, whose scores would be others."""
+    found = stubbed(locations=Places(keys=KEYS, values=np.concatenate([KEYS[:1], VALUES])))
+    found.locations.content[:] = np.linspace(-5, 5, 24)
+    found._bound_values()
+    assert np.array_equal(found.locations.content[KEYS.ravel()], np.linspace(-5, 5, 24)[:12])
+    assert np.array_equal(found.locations.content[VALUES.ravel()], np.linspace(-5, 5, 24)[12:].clip(-2, 2))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ class Call:
     ``dims``: the contract's sizes; ``params``: scalar arguments; ``arrays``: the tensors that are passed,
     C-contiguous in the passed layout (lengths as int64, one a row); ``layouts``: key of the layout chosen
     for each; ``lists``: the lists of tensors that are passed, entries like those of ``arrays``;
-    ``env_extra``: presence, dtypes and layouts as the symbols of constraints.
+    ``env_extra``: presence, dtypes and layouts as the symbols of constraints; ``l2_bytes``: what it has of
+    the device's L2, None: all.
     """
 
     operator: Contract
@@ -34,6 +35,7 @@ class Call:
     env_extra: Mapping[str, Any]
     lists: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
     passed: Mapping[str, Array] = field(default_factory=dict)
+    l2_bytes: int | None = None
 
     @property
     def present(self) -> frozenset[str]:

@@ -204,15 +204,17 @@ def _short_beside_long(space: CaseSpace) -> Iterator[Demand]:
 
 def _halves(space: CaseSpace) -> Iterator[Demand]:
     """A task for each core of more rows than a step works on, over several tiles: tasks of two halves, of
-    which the second one is shorter. Under causal masks these are tasks from two rounds of them on, and rows
-    without more keys than positions have few tiles; else less work is enough, which is asked for first.
+    which the second one is shorter, and each of which has rows in all steps of a vector core. Under causal
+    masks these are tasks from two rounds of them on, and rows without more keys than positions have few
+    tiles; else less work is enough, which is asked for first.
 
     In the second case some rows grow by so much that their sums are rescaled, and others fall: steps of rows
     that are done again with new maxima stand beside steps that are not, and beside rows that need none.
     """
     cores, tile = space.operator.device.aic, space.edges[0][0]
-    rows = 2 * 2 * MANY_ROWS + _ODD
-    even = _Prompts(batch=1, heads=cores, positions=MANY_ROWS + _ODD, keys=2 * tile + tile // 8 + 1)
+    of_task = 2 * (MANY_ROWS - 3 * ROWS_OF_STEP - 1) - 1
+    rows = MANY_ROWS + 2 * of_task - 1  # the first positions go to a small task
+    even = _Prompts(batch=1, heads=cores, positions=of_task, keys=2 * tile + tile // 8 + 1)
     causal = _Prompts(batch=1, heads=cores, positions=rows, keys=rows)
     has_keys, holds = _has_keys(space), partial(_is_many, cores)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -37,6 +38,10 @@ SPREAD = 1000.0
 FLAT, BORDER = 0.02, 0.06
 """Deviation of the scores of level inputs, and by how much those at the edges of tiles are larger. Sums of a
 few dozen probabilities then differ by less than one of them, and by far more than float32 rounds."""
+_LARGEST_VALUE = 2.0
+"""Size of random values. Probabilities in bfloat16 are off by 2^-9 of themselves, and their sum of values by
+2^-9 of sum(probability * |value|), a result by half its last place: 2^-9 below 1, 2^-8 from there on. With
+larger values of both signs, one of two or three keys may be off by more than 2^-7 of max(1, |result|)."""
 _HALVED = 59
 """Most units of a probe whose halves, and an offset up to 9, int8 holds."""
 _FLOAT32 = np.dtype(np.float32)
@@ -203,12 +208,25 @@ class AttentionFiller:
         names = self.filler.roles.named(argument_roles.QUERY)
         return {name: self.filler.made[name].reshape(arrays[name].shape) for name in names}
 
+    def _bound_values(self) -> None:
+        """Values, unless they are keys as well, within :data:`_LARGEST_VALUE`."""
+        locations, s = self.locations, self.sizes
+        pairs = tuple(zip(locations.keys, locations.values, strict=True))
+        heads = tuple(itertools.product(pairs, range(s["B"]), range(s["K"])))
+        alone = np.zeros(locations.content.size, bool)
+        for (_, values), b, k in heads:
+            alone[locations.rows(values, b, k)] = True
+        for (keys, _), b, k in heads:
+            alone[locations.rows(keys, b, k)] = False
+        locations.content[alone] = np.clip(locations.content[alone], -_LARGEST_VALUE, _LARGEST_VALUE)
+
     # Random values ----------------------------------------------------------------------------------------
 
     def _random(self, kind: str) -> tuple[Array, Array]:
         locations, s, rng = self.locations, self.sizes, self.rng
         query = rng.standard_normal((s["B"], s["N"], s["Q"], s["D"]))
         locations.content[:] = rng.standard_normal(locations.content.size)
+        self._bound_values()
         codes, group = rng.choice([-1.0, 1.0], (s["B"], s["N"], s["D"])), self._group
         reach = abs(self.factor) * s["D"] or 1.0
         drawn = rng.choice([-1.0, 1.0])
