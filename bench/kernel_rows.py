@@ -57,7 +57,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Row:
-    """A problem and its demand.
+    """A problem and what is asked of it.
 
     Attributes:
         of: what the share is of: ``cube`` (the part's peak), ``R`` (what keys and values can be read at),

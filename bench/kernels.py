@@ -4,7 +4,7 @@
     python bench/kernels.py --long             (prompts of 32768 tokens, too)
     python bench/kernels.py --check            (fails where a time is off its committed figure by over 2 %)
     python bench/kernels.py --update           (writes the committed figures, bench/figures.json)
-    python bench/kernels.py --frozen           (rates that demands were stated for, whatever the model has)
+    python bench/kernels.py --frozen           (rates that aims were stated for, whatever the model has)
     python bench/kernels.py --catlass DIR      (public kernels beside ours, timed by the same model)
 
 A time is from the first to the last instruction of a call's launches; launches after the first add 20 us, and
@@ -18,9 +18,9 @@ Formulas, each from one place
     bound    the slowest of cube; vector cores (calibrated cycles a repeat of the steps of softmax: scale,
              maximum, subtraction, exponential, sum, conversion, and what masks add); L2 at 14.4 B a score
              and the mask's bytes; memory
-    14.4 B   of a score through L2, as demands were stated with: 8 of scores in fp32, 4 of probabilities, 2 of
-             keys and values, 0.4 of the rest. Today's kernels move 15 (docs/performance.md)
-The demand on a bound follows its rates: the same fraction of the bound, as if L2 moved 14.4 B a score.
+    14.4 B   of a score through L2, as aims were stated with: 8 of scores in fp32, 4 of probabilities, 2 of
+             keys and values, 0.4 of the rest. Today's kernels move 14.6 (docs/performance.md)
+An aim that is a share of a bound follows its rates: the same share, as if L2 moved 14.4 B a score.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ L2_BYTES_A_SCORE = 14.4
 _SOFTMAX = ("Muls", "Max", "Sub", "Exp", "Add", "Convert")
 _LANES = 64
 _STATED = {"l2": 7.0e12, "hbm": 1.49e12}
-"""Bytes a second of mixed traffic through L2 and of memory that demands were stated for."""
+"""Bytes a second of mixed traffic through L2 and of memory that aims were stated for."""
 _STATED_MISS = 32.0
-_TRACED_TOKENS, _TOKENS = 384, 8192
+TRACED_TOKENS, TOKENS = 384, 8192
 """Tokens whose selection of blocks is timed line by line, 8 of each vector core; those of the problem."""
 SELECTION_STEPS = ("Select", "Window", "Blocks", "Heads")
 """Parts of the names of functions that weigh blocks of keys and select the best."""
@@ -65,7 +65,7 @@ SELECTION_MOST = 100.0
 
 
 def stated_rates(on: Device) -> dict[str, Rate]:
-    """The rates that demands were stated for, a cycle."""
+    """The rates that aims were stated for, a cycle."""
     found = {name: Rate(value / on.clock, "stated") for name, value in _STATED.items()}
     return {**found, "miss": Rate(_STATED_MISS, "stated")}
 
@@ -118,12 +118,12 @@ class Aim:
 
 
 def aims_of(
-    row: Row, time: float, share: float, demand: float | None, times: Mapping[str, float]
+    row: Row, time: float, share: float, asked: float | None, times: Mapping[str, float]
 ) -> Iterator[Aim]:
     """What is asked of a row's share and time; ``times``: those of other rows, in microseconds."""
-    if demand is not None:
-        stated = "" if demand == row.least else f" ({row.least} at the rates it was stated for)"
-        yield Aim(f"{share:.3f}", f">= {demand:.3g} of {row.of}{stated}", share >= demand)
+    if asked is not None:
+        stated = "" if asked == row.least else f" ({row.least} at the rates it was stated for)"
+        yield Aim(f"{share:.3f}", f">= {asked:.3g} of {row.of}{stated}", share >= asked)
     if row.most is not None:
         yield Aim(f"{time:.1f}", f"<= {row.most:g} us", time <= row.most)
     if row.beside is not None and row.beside[0] in times:
@@ -140,7 +140,7 @@ class Figure:
     profile: Profile
     text: KernelText
     best: float
-    demand: float | None
+    asked: float | None
     seconds: float
 
     @property
@@ -162,10 +162,10 @@ class Figure:
         return self.profile.bytes["hbm_read"] / self.row.work.read - 1
 
     def judgements(self, others: Mapping[str, Figure]) -> Iterator[tuple[str, bool]]:
-        """Each demand in words with its figure, and whether it holds."""
+        """Each aim in words with its figure, and whether it holds."""
         row, found = self.row, self.profile
         times = {name: each.profile.time for name, each in others.items()}
-        for aim in aims_of(row, found.time, self.share, self.demand, times):
+        for aim in aims_of(row, found.time, self.share, self.asked, times):
             yield aim.words, aim.holds
         if row.vector_cycles is not None:
             cycles = self.vector_cycles()
@@ -192,7 +192,7 @@ class Figure:
         }
 
 
-def demand_of(row: Row, on: Device, rates: Mapping[str, Rate]) -> float | None:
+def asked_share(row: Row, on: Device, rates: Mapping[str, Rate]) -> float | None:
     """The share asked for: one of the cube is a share of the bound at the rates that it was stated for."""
     if row.least is None or row.of != "cube":
         return row.least
@@ -212,8 +212,8 @@ def figure_of(row: Row, rates: Mapping[str, Rate] | None) -> Figure:
         "bound": bound_of(row.work, on, used).slowest,
         "stated": row.stated,
     }[row.of]
-    demand = demand_of(row, on, used)
-    return Figure(row, found, KernelText.of(call), best, demand, time.perf_counter() - started)
+    asked = asked_share(row, on, used)
+    return Figure(row, found, KernelText.of(call), best, asked, time.perf_counter() - started)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -257,14 +257,14 @@ def selection_work(rates: Mapping[str, Rate] | None) -> dict[tuple[str, str], fl
     Positions are independent: some are timed line by line, with all blocks, and scaled.
     """
     with tempfile.TemporaryDirectory() as name:
-        trace, call = Path(name) / "trace.json", compressed(_TRACED_TOKENS, _TOKENS)()
+        trace, call = Path(name) / "trace.json", compressed(TRACED_TOKENS, TOKENS)()
         on = profile_call(call, trace=trace, rates=rates).device
         events = json.loads(trace.read_text())["traceEvents"]
     assert not any("left out" in each["name"] for each in events), "the trace is not whole: take fewer tokens"
     spent = defaultdict[tuple[str, str], float](float)
     for span in read_spans(events, 0, functions_of(prepare(call).compiled)).spans:
         if span.pipe == "V" and not span.waiting and any(step in span.function for step in SELECTION_STEPS):
-            spent[span.function, span.what] += span.length / on.aiv * _TOKENS / _TRACED_TOKENS
+            spent[span.function, span.what] += span.length / on.aiv * TOKENS / TRACED_TOKENS
     return dict(spent)
 
 
@@ -304,7 +304,7 @@ def main() -> int:
     parser.add_argument("--long", action="store_true", help="rows that take most of a minute, too")
     parser.add_argument("--check", action="store_true", help="fail unless figures are those committed")
     parser.add_argument("--update", action="store_true", help="write the committed figures of these rows")
-    parser.add_argument("--frozen", action="store_true", help="the rates that demands were stated for")
+    parser.add_argument("--frozen", action="store_true", help="the rates that aims were stated for")
     parser.add_argument("--json", action="store_true", help="data instead of a table")
     parser.add_argument("--catlass", type=Path, help="a checkout of catlass: its kernels beside ours")
     options = parser.parse_args()
@@ -401,7 +401,7 @@ def committed_misses() -> Iterator[tuple[str, float, Aim]]:
     times = {name: each["microseconds"] for name, each in committed["figures"].items()}
     for row in rows():
         share = committed["figures"][row.name]["share"]
-        found = aims_of(row, times[row.name], share, demand_of(row, on, on.rates), times)
+        found = aims_of(row, times[row.name], share, asked_share(row, on, on.rates), times)
         yield from ((row.name, times[row.name], aim) for aim in found if not aim.holds)
     for name, peer, aim in aims_beside_peers(times, committed["peers"]):
         if not aim.holds:

@@ -1,4 +1,4 @@
-"""bench/kernels.py: formulas, demands, and committed figures of all rows; bench/without_work.py: what is left
+"""bench/kernels.py: formulas, aims, and committed figures of all rows; bench/without_work.py: what is left
 out."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def test_the_part_has_the_published_peaks():
     assert DEVICE.readable({**DEVICE.rates, "miss": Rate(64, "test")}) == pytest.approx(1.49e12)
 
 
-def test_the_default_device_is_the_part_that_demands_are_for():
+def test_the_default_device_is_the_part_that_aims_are_for():
     default = device("atlas-a2")
     assert (default.aic, default.clock) == (DEVICE.aic, DEVICE.clock)
     assert {name: rate.value for name, rate in default.rates.items()} == {
@@ -79,13 +79,13 @@ def test_a_bound_is_the_slowest_part():
     assert masked.l2 > 100 * found.l2 and masked.vector == pytest.approx(found.vector * 8 / 7, rel=1e-3)
 
 
-def test_a_demand_follows_the_rates_of_its_bound():
+def test_an_aim_follows_the_rates_of_its_bound():
     row = ROWS["prefill full S4096 fp16"]
     half = {**DEVICE.rates, "l2": Rate(DEVICE.rates["l2"].value / 2, "test")}
-    assert kernels.demand_of(row, DEVICE, DEVICE.rates) == pytest.approx(0.60)
-    assert kernels.demand_of(row, DEVICE, half) == pytest.approx(0.30)
+    assert kernels.asked_share(row, DEVICE, DEVICE.rates) == pytest.approx(0.60)
+    assert kernels.asked_share(row, DEVICE, half) == pytest.approx(0.30)
     decode = ROWS["decode B16 N32/8 S4096 BSH fp16"]
-    assert kernels.demand_of(decode, DEVICE, half) == 0.93
+    assert kernels.asked_share(decode, DEVICE, half) == 0.93
 
 
 def test_what_a_row_is_judged_beside_comes_with_it():

@@ -12,7 +12,7 @@ from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.case import Case
 
 _LEAST, _STEP = 1 << 10, 0.8
-"""Bytes of the smallest L2 that is tried, and what each is of the one before."""
+"""Bytes below which no smaller L2 is tried, and what each size is of the one before."""
 _AT_ONCE = "headsAtOnce"
 
 
@@ -23,11 +23,12 @@ def call_of(case: Case) -> Call:
 
 
 def with_less_l2(call: Call) -> Call:
-    """The call with the largest L2 that cuts heads into groups of which the last is smaller: tasks of a group
-    come before those of the next. The call as it is where no L2 does that, or none does that alone."""
+    """The call with the largest L2 of those tried that cuts heads into groups of which the last is smaller:
+    tasks of a group come before those of the next. The call as it is where no L2 does that without changing
+    other tiling values."""
     try:
         launch = prepare(call)
-    except UserError:  # told where it is run
+    except UserError:  # reported when the call runs
         return call
     if not any(name.startswith(_AT_ONCE) for name in launch.tiling):
         return call

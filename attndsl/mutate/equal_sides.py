@@ -1,7 +1,7 @@
 """Comparisons that take one more or one less, where both sides being equal makes no difference.
 
 The text around a comparison shows it: a fill of no lanes, a loop that goes back what another went too far.
-Such a change is no defect. Where the other way is one, that is made instead.
+Such a change is no defect. Where a bound that is off by one in another way is one, that is made instead.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ _MORE = {"<": "<=", ">": ">="}
 
 
 def instead(source: EmittedText, statement: StatementText, defect: Defect) -> Defect | None:
-    """The defect that a changed comparison is: itself, another one at its place, or none."""
+    """The defect that a changed comparison is: itself, another one at its place, or None, no defect."""
     start, end = statement.span.start, statement.span.end
     if (limit := _LIMIT.match(source.code, defect.span.start, end)) is not None:
         if _is_far_below(source, source.code[start : defect.span.start]):
             return None
-        # the other branch does the same for any pitch, this one for none above the limit
+        # at the limit both branches do the same; above it, the one for small pitches fails
         return replace(defect, span=Span(limit.end(), limit.end()), after=" + 1")
     drain = source.match(_STEPS_THAT_DRAIN, statement)
     if drain is not None and drain.start(1) == defect.span.start:
@@ -204,9 +204,9 @@ def _of_no_rows(source: EmittedText, statement: StatementText, defect: Defect) -
 
 
 def _of_idle_core(source: EmittedText, statement: StatementText, defect: Defect) -> bool:
-    """What a vector core without rows waits for before it sets a flag, which lets the cube write the rows of
-    another step. It has none where the task has one row alone, the other core's: of earlier steps it has read
-    rows behind that one, and the cube writes no others."""
+    """A core without rows that waits for its loads before it tells the cube to write those rows again
+    (``rows <= 0``, changed to ``< 0``). It has none only where a task has one row, the other core's: the cube
+    writes that one, and this core's last loads were of other rows."""
     head = source.match(_NO_ROWS, statement)
     body = source.block(statement)
     return head is not None and body is not None and _HANDSHAKE.match(source.code_at(body)) is not None
