@@ -220,6 +220,14 @@ def test_keys_are_just_farther_apart_than_a_copy(heads: int, holds: bool) -> Non
     raise AssertionError("no call with keys that have all heads beside each other")
 
 
+def test_few_positions_and_keys_lie_so_far_apart() -> None:
+    """With 512 heads of each, tensors are large as it is."""
+    for seed in range(8):
+        found = pins("self_attention", FAR_KEYS, seed)
+        assert 0 < found["qRows"] <= 3 and 1 < found["maxSeqLen"] <= 8 and found["batch"] == 1
+        assert found["fill(seqLen)"] == found["fill(tokenOffset)"] == "full"
+
+
 def test_kernels_of_fewer_heads_or_other_layouts_have_no_keys_so_far_apart() -> None:
     for of in ("incre_flash_attention", "sigmoid", "ring_step"):
         assert FAR_KEYS not in [each.name for each in demands(space_of(of))]
