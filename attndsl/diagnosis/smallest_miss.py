@@ -19,6 +19,7 @@ from attndsl.diagnosis.miss import Difference, SmallestMiss
 from attndsl.diagnosis.rounding import Precise
 from attndsl.diagnosis.rounding import precise as run_in_fp64
 from attndsl.reference.threads import single_threaded_blas
+from attndsl.spec.binding.call import Call
 from attndsl.verify.cases.case import Case
 from attndsl.verify.cases.changed_case import changed, smaller, work_of_case
 from attndsl.verify.judge.compare import LEVELS, Level
@@ -55,8 +56,8 @@ def smallest_miss(
         while search.step(same_kernel):
             pass
         call = call_of(search.best)
-        difference = _difference(search, execute) if backend == "emulator" else None
-        in_fp64 = _in_fp64(search) if precise and backend != "reference" else None
+        difference = _difference(call, execute) if backend == "emulator" else None
+        in_fp64 = _in_fp64(search, call) if precise and backend != "reference" else None
     extents = call.extents
     return SmallestMiss(
         source=case.operator.source,
@@ -73,15 +74,14 @@ def smallest_miss(
     )
 
 
-def _difference(search: _Search, execute: RunsKernels | None) -> Difference | None:
+def _difference(call: Call, execute: RunsKernels | None) -> Difference | None:
     try:
-        return first_difference(call_of(search.best), execute)
+        return first_difference(call, execute)
     except (UserError, InternalError):
         return None  # the miss is that nothing comes out: its message says what
 
 
-def _in_fp64(search: _Search) -> Precise | None:
-    call = call_of(search.best)
+def _in_fp64(search: _Search, call: Call) -> Precise | None:
     try:
         return run_in_fp64(call, wanted_of(search.best, call, search.level))
     except (UserError, InternalError):
